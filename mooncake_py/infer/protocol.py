@@ -223,6 +223,7 @@ class Classes:
         self.taken_in: dict[pytypes.CodeType, tuple[int, int]] = {}  # how often, and the statements of all that
         # Functions whose calls are not taken in at once.
         self.apart = {*coming_back, *(() if code is None else coming_back.get(code, ()))}
+        self.apart_at_first = frozenset(self.apart)
         # Of these, generator functions that are to be looked at again, and how often they have been.
         self.postponed: set[pytypes.CodeType] = set()
         self.asked: Counter[pytypes.CodeType] = Counter()
@@ -248,7 +249,7 @@ class Classes:
         Else each of the functions that call one another would have others in it, which call it.
         """
         self.apart.add(code)
-        if comes_back:
+        if comes_back and code not in self.apart_at_first:
             coming_back.setdefault(code, WeakSet())
             self.begins_again = True
 

@@ -19,7 +19,7 @@ from mooncake_py.infer.predicates import (
     may_be_written,
     takes_all,
 )
-from mooncake_py.infer.readers import may_be_returned, may_come_back, may_grow, may_lead_on, may_pass
+from mooncake_py.infer.readers import engines_own, may_be_returned, may_come_back, may_grow, may_lead_on, may_pass
 from mooncake_py.infer.resolve import result_type
 from mooncake_py.infer.results import Result, is_numeric_call, is_plain, only_numbers, result_of
 from mooncake_py.infer.types import (
@@ -82,7 +82,8 @@ class PythonCalls(Attributes):
 
     def is_apart(self, f: pytypes.FunctionType) -> bool:
         """Was f to be taken in, and cannot be?"""
-        return self.classes is not None and f.__code__ in self.classes.apart
+        codes = {f.__code__, engines_own.get(f, f).__code__}
+        return self.classes is not None and not codes.isdisjoint(self.classes.apart)
 
     def waits(self, s: Call) -> bool:
         """Is more to be known, by what other calls write, of what this call is given before it is looked into?"""
@@ -137,6 +138,8 @@ class PythonCalls(Attributes):
     def is_taken_in(self, s: Call, target: Any, code: pytypes.CodeType, types: tuple[T, ...]) -> bool:
         """Is what a call of a function runs to stand in its place, so that nothing is to be said of the call itself?"""
         if self.classes is None or self.classes.cautious or code in self.classes.apart or code.co_flags & _SUSPENDED:
+            return False
+        if target is not None and self.is_apart(target):
             return False
         self.looked_around = True  # next time it may be known that it cannot be taken in
         if target is None or is_library(target) or not is_numeric_call(target, types):

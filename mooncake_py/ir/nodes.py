@@ -102,6 +102,10 @@ class Pos:
         inner = (*self.inner, (filename, name, place))
         return Pos(self.line, self.end_line, self.col, self.end_col, self.within, inner)
 
+    def chain(self) -> list[Pos]:
+        """This place, and those of the calls that led here, in functions of this file that were taken in."""
+        return [self] if self.within is None else [self, *self.within[1].chain()]
+
     def calls(self, function: str) -> list[tuple[int | None, str]]:
         """(line, function) of the calls that led here from `function`, which holds the code; the place itself last."""
         if self.within is None:

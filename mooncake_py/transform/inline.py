@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from mooncake_py.closures import captured
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.exception_groups import exception_of
 from mooncake_py.fields import ABSENT, make_object
@@ -177,7 +178,9 @@ def take_in(
         if callee is not None and n > MOST_STATEMENTS:
             n = statements_left(callee.body, callee.args, inferred, _scope(callee, globals_))
         if callee is None or callee.decided_only or n > MOST_STATEMENTS or _makes_class(callee.body):
-            classes.keep_apart(info.target.code, callee is None and _comes_back_here(inferred, s, globals_))
+            back = callee is None and _comes_back_here(inferred, s, globals_)
+            between = _without_cells(inferred, s, globals_, taken) if back else None
+            classes.keep_apart(info.target.code if between is None else between, back)
             continue
         if callee.owner is not None:
             taken.add(callee.owner)
@@ -363,12 +366,12 @@ def known_callee(f: pytypes.FunctionType, call: Call, inferred: Inferred, global
     code, fn = f.__code__, inferred.fn
     if is_declared(f) or f in at_run_time or code in coming_back or _recursive(f):
         return None
+    if engines_own.get(f, f).__code__ in coming_back:
+        return None
     if sees_its_frame(code):
         return None
-    here = f.__globals__ is globals_ and code.co_filename == fn.filename
-    if here and _is_derived(code, fn):
-        return None
-    if _within(f, call.pos, here):
+    here = _is_here(f, fn, globals_)
+    if _is_part_of(f, call.pos, fn, globals_):
         return None
     try:
         found = bound(f, normalise(code), call, inferred.wary)
@@ -413,12 +416,61 @@ def _with_comprehensions(body: Function) -> Function:
 
 def _comes_back_here(inferred: Inferred, s: Call, globals_: dict) -> bool:
     """Is it a call of the function that is derived, or of one that was taken in and that this call is part of?"""
+    f = _known_function(inferred, s)
+    return f is not None and _is_part_of(f, s.pos, inferred.fn, globals_)
+
+
+def _known_function(inferred: Inferred, s: Call) -> pytypes.FunctionType | None:
+    """The Python function that is called, or whose method is."""
     t = inferred.types.get(s.fn) if isinstance(s.fn, Var) else Known(s.fn.value)
     f = t.func if isinstance(t, Meth) else t.value if isinstance(t, Known) else None
-    if not isinstance(f, pytypes.FunctionType):
-        return False
-    here = f.__globals__ is globals_ and f.__code__.co_filename == inferred.fn.filename
-    return (here and _is_derived(f.__code__, inferred.fn)) or _within(f, s.pos, here)
+    return f if isinstance(f, pytypes.FunctionType) else None
+
+
+def _without_cells(
+    inferred: Inferred, s: Call, globals_: dict, taken: set[pytypes.FunctionType]
+) -> pytypes.CodeType | None:
+    """The code of a function without cells by way of which one with cells calls itself; None where there is none.
+
+    What a decorator makes has no rule that is known before it runs, but the function that it calls may have one.
+    """
+    f = _known_function(inferred, s)
+    if f is None or f.__closure__ is None:
+        return None
+
+    def is_on_the_way(g: pytypes.FunctionType) -> bool:
+        return g.__closure__ is None and _within(g, s.pos, _is_here(g, inferred.fn, globals_))
+
+    found = [engines_own.get(g, g).__code__ for g in taken if not is_library(g) and is_on_the_way(g)]
+    return min(found, key=lambda code: (code.co_filename, code.co_firstlineno, code.co_name), default=None)
+
+
+def _is_here(f: pytypes.FunctionType, fn: Function, globals_: dict) -> bool:
+    return f.__globals__ is globals_ and f.__code__.co_filename == fn.filename
+
+
+def _is_part_of(f: pytypes.FunctionType, pos: Pos, fn: Function, globals_: dict) -> bool:
+    """Is this place in the body of f, which is derived, or was taken in?
+
+    What a decorator makes is of one code: it is another one around another function.
+    """
+
+    def holds(g: pytypes.FunctionType) -> bool:
+        here = _is_here(g, fn, globals_)
+        return (here and _is_derived(g.__code__, fn)) or _within(g, pos, here)
+
+    return holds(f) and (f.__closure__ is None or not (behind := _behind(f)) or any(map(holds, behind)))
+
+
+def _behind(f: pytypes.FunctionType) -> list[pytypes.FunctionType]:
+    """The functions without cells that are in the cells of f, or of functions there."""
+    seen: list[pytypes.FunctionType] = [f]
+    found: list[pytypes.FunctionType] = []
+    for g in seen:
+        for h in captured(g).values():
+            if isinstance(h, pytypes.FunctionType) and h not in seen:
+                (found if h.__closure__ is None else seen).append(h)
+    return found
 
 
 def _is_derived(code: pytypes.CodeType, fn: Function) -> bool:
@@ -435,7 +487,8 @@ def _within(f: pytypes.FunctionType, pos: Pos, here: bool) -> bool:
     """Is this place in the body of the code, taken in? `here`: the code is of the file it would be taken into."""
     code = f.__code__
     name = _name_of(f)
-    lines = [p.line for filename, n, p in pos.inner if filename == code.co_filename and n in (name, code.co_name)]
+    inner = [place for p in pos.chain() for place in p.inner]
+    lines = [p.line for filename, n, p in inner if filename == code.co_filename and n in (name, code.co_name)]
     if here:
         lines += [line for line, n in pos.calls("") if n == code.co_name]
     last = max((line for *_, line in code.co_lines() if line is not None), default=code.co_firstlineno)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from tests.derive import rounds_of, sites
 from tests.functions import by_name
 from tests.harness import check_case
 from tests.zoo import by_name as zoo
-from tests.zoo import tables
+from tests.zoo import decorated_recursion, tables
 
 
 def test_a_method_of_another_module_is_not_taken_into_itself() -> None:
@@ -164,3 +164,14 @@ def _five_times(x: float) -> float:
 
 def test_calls_that_wait_for_others_are_taken_in_together() -> None:
     assert len(rounds_of(_five_times, 0.5)) <= len(rounds_of(_once, 0.5)) + 4
+
+
+@pytest.mark.parametrize("f", [
+    decorated_recursion.recursion_behind_a_decorator, decorated_recursion.recursion_behind_two_decorators,
+    decorated_recursion.two_decorated_functions_that_call_each_other,
+    decorated_recursion.a_method_that_keeps_what_it_gives,
+    decorated_recursion.one_decorator_around_functions_that_call_each_other,
+    decorated_recursion.recursion_by_keywords_behind_a_decorator,
+])  # fmt: skip
+def test_what_decorators_are_around_is_not_decided_late(f: Callable[..., Any]) -> None:
+    assert sites(f, 0.7) == 0
