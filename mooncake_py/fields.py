@@ -64,6 +64,17 @@ def lacks(x: Any, cls: type, name: str) -> None:
         )
 
 
+def check_set(x: Any, name: str) -> None:
+    """That an attribute was set by which the class has an object without `__get__`, which would be read else."""
+    if name not in x.__dict__:
+        raise UnsupportedError(
+            f"reading {name!r} of a {type(x).__name__} before it is set, which gives what the class has by that name",
+            "the call",
+            None,
+            "set it first, or give the descriptor a __get__",
+        )
+
+
 def has_own(x: Any, name: str) -> bool:
     """Has the object an attribute of its own by this name, which its class has as well?"""
     return name in x.__dict__
@@ -223,6 +234,11 @@ def set_raw(x: Any, name: str, v: Any) -> None:
     object.__setattr__(x, name, v)
 
 
+def set_kept(x: Any, name: str, v: Any) -> None:
+    """`x.__dict__[name] = v`, which a descriptor of that name is not asked about."""
+    x.__dict__[name] = v
+
+
 class Kept:
     """Of classes derived from this are, as types, the objects that stand for what others keep by a name."""
 
@@ -324,5 +340,13 @@ def init_raw(x: Any, name: str, v: Any) -> None:
     object.__setattr__(x, name, v)
 
 
-INITIAL = {set_number: init_number, add_number: init_number, set_field: init_field, set_raw: init_raw}
+def init_kept(x: Any, name: str, v: Any) -> None:
+    """The same by its `__dict__`."""
+    x.__dict__[name] = v
+
+
+INITIAL = {
+    **{set_number: init_number, add_number: init_number, set_field: init_field},
+    **{set_raw: init_raw, set_kept: init_kept},
+}
 """A write of an attribute, and the same where it is the first."""

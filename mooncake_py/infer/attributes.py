@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from mooncake_py.errors import MooncakeError, UnsupportedError
-from mooncake_py.fields import ABSENT, delete_name, load_name, own, set_args, set_raw, store_name
+from mooncake_py.fields import ABSENT, delete_name, load_name, own, set_args, set_kept, store_name
 from mooncake_py.hashing import hashable
 from mooncake_py.infer import enumerations
 from mooncake_py.infer.abstraction import abstract
@@ -429,17 +429,12 @@ class Attributes(State):
             return None
         x = made.args[0]
         t = self.type_of(x)
-        raw = object.__setattr__
-        known = isinstance(t, Obj) and items and s.out not in self.late
-        if known and all(self._is_kept(classes, t, x, k, v) for k, v in items):  # type: ignore[arg-type, union-attr]
-            return self.planned(s, Plan(Const(raw), (x,), tuple(items)))  # type: ignore[arg-type]
+        if isinstance(t, Obj) and items and s.out not in self.late:
+            if all(classes.write_kept(t, k) is not None for k, _ in items):
+                return self.planned(s, Plan(Const(set_kept), (x,), tuple(items)))
         why = "attributes of any name are set"
         self.calls[s.out] = CallInfo("dynamic", f, None, args, s.kwargs, types, why)
         return Known(None)
-
-    def _is_kept(self, classes: Classes, t: Obj, x: Operand, name: str, v: Operand) -> bool:
-        """Does an object of this type keep what is set by this name, and is asked for it first?"""
-        return classes.write(t, (x, Const(name), v), name, self.type_of(v), raw=True) is set_raw
 
     def of_exception(self, s: Call, f: Any, t: Obj, args: tuple[Operand, ...], types: tuple[T, ...]) -> T | None:
         """What is asked of an exception that is known, and the `__init__` that keeps its arguments."""
@@ -478,6 +473,12 @@ class Attributes(State):
             if how is not None:
                 self.calls[s.out] = CallInfo("rule", how, rules_of(how)[0], args, (), types)
                 return Known(None)
+        elif f is set_kept:
+            how = classes.write_kept(t, types[1].value) if isinstance(t, Obj) and s.out not in self.late else None  # type: ignore[attr-defined]
+            if how is None:
+                return self.dynamic(s, "what keeps the attributes is not known")
+            self.calls[s.out] = CallInfo("rule", how, rules_of(how)[0], args, (), types)
+            return Known(None)
         elif (f is users_match and types[1] == Known(False)) or (
             f is ops.exc_match and isinstance(t, Native) and _are_users(types[1])
         ):

@@ -419,6 +419,12 @@ class Classes:
                 return None
         return None
 
+    def write_kept(self, t: Obj, name: str) -> Any:
+        """`x.__dict__[name] = v`: the function whose rule it is; None where that is not known."""
+        if t.items is not None or t.cls.__dictoffset__ == 0 or name in slot_names(t.cls):
+            return None
+        return fields.set_kept if self.look(t.cls, name) is not DECIDED_LATE else None
+
     def write(self, t: Obj, args: tuple[Operand, ...], name: str, v: T, raw: bool = False) -> Any:
         """`x.name = v`: a Plan, or the function whose rule it is; None where that is not known."""
         cls = t.cls

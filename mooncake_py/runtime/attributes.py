@@ -425,6 +425,13 @@ def generic_set(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...], const
     return None, None, lambda dy: (None, None, None, unset(None))
 
 
+def handle_set_kept(call: Call, args: tuple[Any, ...], fargs: tuple[Any, ...]) -> Result:
+    """`x.__dict__[name] = v`."""
+    x, name, v = args
+    unset = write_stored(x, fargs[0], name, v, fargs[2])
+    return None, None, lambda dy: (None, None, None, unset(None))
+
+
 def _can_store(x: Any, name: str) -> bool:
     return isinstance(x, type) or hasattr(x, "__dict__") or slot_of(type(x), name) is not None
 

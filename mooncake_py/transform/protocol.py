@@ -105,7 +105,7 @@ def _direct(s: Call, plan: Plan, fresh: Fresh, inferred: Inferred) -> list[Call]
     types, shape = inferred.types, inferred.memory.shape
     if plan.spread is not None:
         return _one_by_one(s, plan.function, plan.spread, fresh)
-    if is_const(plan.function, object.__setattr__):
+    if is_const(plan.function, fields.set_kept):
         names = [(plan.args[0], Const(k), v) for k, v in plan.kwargs]
         outs = [*(fresh.var() for _ in names[1:]), s.out]
         return [Call(out, plan.function, given, (), s.pos) for out, given in zip(outs, names, strict=True)]

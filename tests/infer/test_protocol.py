@@ -72,6 +72,31 @@ def test_nothing_is_decided_late_where_classes_are_known() -> None:
         assert sites(f, 1.0) > 0
 
 
+class Positive:
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+    def __set__(self, x: Any, value: Any) -> None:
+        x.__dict__[self.name] = value
+
+
+class Body:
+    mass: Any = Positive()
+
+    def __init__(self, mass: Any):
+        self.mass = mass
+
+
+def test_nothing_is_decided_late_where_a_descriptor_keeps_by_its_own_name() -> None:
+    def f(x):
+        body = Body(x * x)
+        body.mass = body.mass * x
+        return body.mass
+
+    assert sites(f, 2.0) == 0
+    assert grad(f)(2.0) == 12.0
+
+
 def test_an_argument_is_read_and_written_without_a_site() -> None:
     p = Vec(1.0, 2.0)
 

@@ -264,3 +264,72 @@ def attributes_that_are_all_computed(x):
         pass
 
     return sum(o.anything * (i + 1.0) for i, o in enumerate([Same(), Other()])) + Same().other
+
+
+class Positive:
+    """Told when the attribute is set, and not asked for it."""
+
+    def __set_name__(self, owner, name):
+        self.name = name
+
+    def __set__(self, x, value):
+        if value <= 0:
+            raise ValueError(f"{self.name} is not positive")
+        x.__dict__[self.name] = value
+
+
+class AsFloat:
+    """Keeps the attribute by its own name, where it comes before what the object has by it."""
+
+    def __set_name__(self, owner, name):
+        self.name = name
+
+    def __get__(self, x, owner=None):
+        return self if x is None else x.__dict__[self.name]
+
+    def __set__(self, x, value):
+        x.__dict__[self.name] = value * 1.0
+
+
+class Planet:
+    mass = Positive()
+    radius = AsFloat()
+
+    def __init__(self, mass, radius):
+        self.mass = mass
+        self.radius = radius
+
+    def density(self):
+        return self.mass / self.radius**3
+
+
+@case(1.3, 0.8)
+def kept_in_the_dict_by_the_name_of_the_descriptor(x, y):
+    planet, total = Planet(x, y), 0.0
+    for _ in range(9):
+        planet.radius = planet.radius * 1.01
+        try:
+            planet.mass = planet.mass - 0.2
+        except ValueError:
+            planet.mass = x
+        total += planet.density()
+    del planet.__dict__["mass"]
+    if isinstance(planet.mass, Positive):
+        planet.mass = total * y
+    return planet.density() * total
+
+
+@case(Planet(2.0, 3.0))
+def descriptors_of_an_argument_that_keep_in_the_dict(planet):
+    planet.mass = planet.mass * 2
+    planet.radius *= planet.mass
+    return planet.density() * planet.radius
+
+
+@case(1.3)
+def read_before_it_is_told_of_it(x):
+    planet = Planet.__new__(Planet)
+    try:
+        return planet.radius
+    except KeyError:
+        return x * len(planet.mass.name)

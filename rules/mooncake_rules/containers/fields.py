@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import defaultdict, deque
+from collections.abc import Callable
 from typing import Any
 
 from mooncake_py import fields, run
@@ -268,20 +269,38 @@ def set_field(x: CoDual, name, v: CoDual):
     return None, pullback
 
 
-@rrule(fields.set_raw, mutates=(0,))
-def set_raw(x: CoDual, name, v: CoDual):
-    obj, shadow = x.primal, x.fdata
-    old = what_was(obj, name)
-    old_f = put_fdata(shadow, name, v.fdata)
-    fields.set_raw(obj, name, v.primal)
+def _written_as_it_is(write: Callable[[Any, str, Any], None], first: Callable[[Any, str, Any], None]) -> None:
+    """A write of an attribute that asks nobody, and `first`, the same where it is the first one."""
 
-    def pullback(_):
-        put_back_any(obj, name, old)
-        if shadow is None:
-            return None
-        return None, None, take_field(shadow, name, old_f)
+    @rrule(write, mutates=(0,))
+    def rule(x: CoDual, name, v: CoDual):
+        obj, shadow = x.primal, x.fdata
+        old = what_was(obj, name)
+        old_f = put_fdata(shadow, name, v.fdata)
+        write(obj, name, v.primal)
 
-    return None, pullback
+        def pullback(_):
+            put_back_any(obj, name, old)
+            if shadow is None:
+                return None
+            return None, None, take_field(shadow, name, old_f)
+
+        return None, pullback
+
+    @rrule(first, mutates=(0,))
+    def rule_of_first(x: CoDual, name, v: CoDual):
+        shadow = x.fdata
+        put_fdata(shadow, name, v.fdata)
+        write(x.primal, name, v.primal)
+
+        def pullback(_):
+            return None, None, take_first(shadow, name)
+
+        return None, pullback
+
+
+_written_as_it_is(fields.set_raw, fields.init_raw)
+_written_as_it_is(fields.set_kept, fields.init_kept)
 
 
 @rrule(fields.init_number, mutates=(0,))
@@ -302,18 +321,6 @@ def init_field(x: CoDual, name, v: CoDual):
     shadow = x.fdata
     put_fdata(shadow, name, v.fdata)
     setattr(x.primal, name, v.primal)
-
-    def pullback(_):
-        return None, None, take_first(shadow, name)
-
-    return None, pullback
-
-
-@rrule(fields.init_raw, mutates=(0,))
-def init_raw(x: CoDual, name, v: CoDual):
-    shadow = x.fdata
-    put_fdata(shadow, name, v.fdata)
-    fields.set_raw(x.primal, name, v.primal)
 
     def pullback(_):
         return None, None, take_first(shadow, name)
@@ -383,11 +390,11 @@ element_effects[fields.set_factory] = lambda types: Dct(defaultdict, BOT, (), BO
 infer_table[fields.make_exception] = _raised
 infer_table[fields.set_args] = lambda args, kwargs: Known(None)
 zero_derivative(fields.is_code_of, fields.is_function, fields.is_method_of, fields.no_attribute)
-zero_derivative(fields.lacks, fields.has_own, fields.check_factory)
-for _f in (fields.lacks, fields.check_factory):
+zero_derivative(fields.lacks, fields.has_own, fields.check_set, fields.check_factory)
+for _f in (fields.lacks, fields.check_set, fields.check_factory):
     infer_table[_f] = lambda args, kwargs: Known(None)
 infer_table[fields.has_own] = lambda args, kwargs: Inst(bool)
-incurious.update({fields.lacks, fields.has_own, fields.check_factory})
+incurious.update({fields.lacks, fields.has_own, fields.check_set, fields.check_factory})
 for _f in (fields.is_code_of, fields.is_function, fields.is_method_of):
     infer_table[_f] = lambda args, kwargs: Inst(bool)
 infer_table[fields.no_attribute] = lambda args, kwargs: BOT
