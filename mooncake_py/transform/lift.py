@@ -10,18 +10,20 @@ holds the function without cells, given what it captured.
 A generator reads what it captured later than it is called, so what changes is given to one as cells.
 
 One behind a decorator is reached through a cell of the function that the decorator made. One behind `functools.cache`
-is given the dict of what it has returned as well, if everybody only calls it.
+is given the dict of what it has returned as well, if everybody only calls it. One that takes any number of arguments is
+one for as many as it is given (`counted.py`).
 """
 
 from __future__ import annotations
 
 import functools
 import types as pytypes
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from inspect import CO_GENERATOR
 from typing import Any
 
+from mooncake_py.errors import UnsupportedError
 from mooncake_py.frontend import normalise
 from mooncake_py.infer.codes import sees_its_frame
 from mooncake_py.infer.results import is_plain
@@ -39,6 +41,7 @@ from mooncake_py.ir.nodes import (
     term_operands,
 )
 from mooncake_py.lowering import lower
+from mooncake_py.transform.counted import counted, takes_rest
 from mooncake_py.transform.fixed_cells import Cells
 from mooncake_py.transform.lifted import Inner, bound_to, makes_with, only_calls, with_captured, with_memo
 from mooncake_py.transform.single import without_single_params
@@ -90,7 +93,9 @@ class _Lifting(Cells):
             site = self.defs.get(site.args[0])
         if site is None or not _may_recur(site) or not isinstance(site.args[0], Const):
             return None
-        code = site.args[0].value
+        code = self._counted(cell, made, site)
+        if code is None:
+            return None
         generates = bool(code.co_flags & CO_GENERATOR)
         plain = is_plain(code.replace(co_flags=code.co_flags & ~CO_GENERATOR)) and not (generates and cached)
         if not plain or sees_its_frame(code) or not is_const(site.args[2], None):
@@ -102,6 +107,37 @@ class _Lifting(Cells):
             return None
         memo = self.fresh.var("memo") if cached else None
         return Inner(site, made, memo, code, body, closure.args, defaults)
+
+    def _counted(self, cell: Operand, made: Operand, site: Call) -> pytypes.CodeType | None:
+        """The code of a function that a cell holds.
+
+        Of one that takes any number of arguments that for as many as the first call which is seen gives it: others do
+        not fit then.
+        """
+        code: pytypes.CodeType = site.args[0].value  # type: ignore[union-attr]
+        if not takes_rest(code):
+            return code
+        s = next(self._calls_of(cell, made), None)
+        if s is None or not is_const(site.args[1], None):
+            return None
+        return counted(code, len(s.args), tuple([name for name, _ in s.kwargs]))
+
+    def _calls_of(self, cell: Operand, made: Operand) -> Iterator[Call]:
+        """The calls of what a cell holds, in this function and in those that capture the cell."""
+        held = {s.out for s in self.defs.values() if is_const(s.fn, ops.cell_get) and s.args[0] is cell} | {made}
+        yield from (s for s in self.defs.values() if s.fn in held)
+        for site in self.defs.values():
+            closure = self.defs.get(site.args[4]) if _may_recur(site) else None
+            if closure is None or cell not in closure.args or not isinstance(site.args[0], Const):
+                continue
+            try:
+                body = normalise(site.args[0].value)
+            except UnsupportedError:
+                continue
+            stmts = [s for b in body.blocks for s in b.stmts]
+            free = body.free[closure.args.index(cell)]
+            held = {s.out for s in stmts if is_const(s.fn, ops.cell_get) and s.args[0] is free}
+            yield from (s for s in stmts if s.fn in held)
 
     def _puts_cache(self, s: Call) -> bool:
         """Does it put a cache around a function, that keeps everything?"""

@@ -45,6 +45,7 @@ from mooncake_py.transform.standins import with_stand_ins
 from mooncake_py.transform.stops import without_idle
 from mooncake_py.transform.strict import without_strict
 from mooncake_py.transform.united import unite
+from mooncake_py.transform.unnamed import without_names
 from mooncake_py.transform.unroll import unroll
 
 MOST_ATTEMPTS = 5  # to find out what values that plans rely on may be
@@ -178,6 +179,9 @@ def simplify(
 
     if not inferred.early and computes_numbers(inferred):
         return None
+    unnamed = without_names(inferred.fn, inferred.types)
+    if unnamed is not None:
+        return settle_cells(unnamed)
     lifted = lift(inferred.fn, fn.__globals__, inferred.types)
     if lifted is not None:
         return settle_cells(lifted)

@@ -12,6 +12,7 @@ from mooncake_py.frontend import normalise
 from mooncake_py.transform.lift import lift
 from mooncake_py.transform.primal import prepare
 from tests.infer.test_protocol import sites
+from tests.zoo import decorated_recursion as decorated
 from tests.zoo import recursion as zoo
 from tests.zoo import recursion_handed_on as handed_on
 
@@ -60,6 +61,14 @@ def test_cells_that_are_written_to_are_not_decided_late() -> None:
 def test_functions_behind_a_decorator_are_not_decided_late() -> None:
     assert sites(zoo.inner_recursion_decorated, 1.1) == 0
     assert sites(zoo.inner_recursion_decorated_twice, 1.1) == 0
+
+
+def test_functions_that_take_any_arguments_are_not_decided_late() -> None:
+    assert sites(decorated.inner_recursion_with_a_memo_of_any_arguments, 0.7, 0.9) == 0
+
+
+def test_functions_with_names_of_others_are_not_decided_late() -> None:
+    assert sites(decorated.inner_functions_with_names_of_others, 0.7) == 0
 
 
 def test_one_function_for_one_code() -> None:

@@ -1,4 +1,4 @@
-"""Functions and methods behind decorators that call themselves."""
+"""Functions and methods behind decorators, that call themselves or one another."""
 
 import functools
 import math
@@ -151,3 +151,123 @@ def _sum_of_them(n, x):
 @case(0.7)
 def recursion_by_keywords_behind_a_decorator(x):
     return _sum_of_them(5, x) + _by_name(x=x, n=4)
+
+
+def _remembers(f):
+    found = {}
+
+    @functools.wraps(f)
+    def asked(*key):
+        if key not in found:
+            found[key] = f(*key)
+        return found[key]
+
+    return asked
+
+
+@case(0.7, 0.9)
+def inner_recursion_with_a_memo_of_any_arguments(x, y):
+    @_remembers
+    def ways(n, k):
+        if k in (0, n):
+            return 1.0
+        return ways(n - 1, k - 1) * x + ways(n - 1, k) * y
+
+    @_remembers
+    def depth(n):
+        return x if n == 0 else math.sin(depth(n - 1)) + ways(n, 1)
+
+    return ways(8, 3) * depth(3)
+
+
+@case(0.7, 0.9)
+def inner_recursion_with_a_memo_of_keywords(x, y):
+    def remembers(f):
+        found = {}
+
+        def asked(*args, **kwargs):
+            key = args, tuple(sorted(kwargs.items()))
+            if key not in found:
+                found[key] = f(*args, **kwargs)
+            return found[key]
+
+        return asked
+
+    @remembers
+    def ways(n, k=1, scale=2.0):
+        if n == 0 or k == 0:
+            return x * scale
+        return ways(n - 1, k=k, scale=scale) + ways(n, k=k - 1, scale=scale) * y
+
+    return ways(3, k=3, scale=x) + ways(2, scale=y, k=2)
+
+
+@case(0.7)
+def inner_recursion_called_with_more_or_fewer_arguments(x):
+    def through(f):
+        def asked(*args):
+            return f(*args) * x
+
+        return asked
+
+    @through
+    def power(n, base=0.5):
+        return 1.0 if n == 0 else power(n - 1, base * x) + (power(n - 1) if n > 2 else base)
+
+    return power(4) + power(2, x)
+
+
+@case(0.7)
+def inner_recursion_behind_rest_and_a_default(x):
+    def through(f):
+        def asked(n, k=2.0, *rest):
+            return f(n, k, *rest) * x + k * len(rest)
+
+        return asked
+
+    @through
+    def total(n, k=1.5, a=0.3, b=0.2):
+        return a * b if n == 0 else total(n - 1, k * x, a) + total(n - 1, k, b, x)
+
+    return total(3, 1.1, x, 0.4) + total(2)
+
+
+@case(0.7)
+def inner_functions_with_names_of_others(x):
+    @_near
+    def low(v):
+        return math.sin(v) * x
+
+    @scaled(1.1)
+    @_near
+    def high(v, k=2.0):
+        return low(v) + v * low(k * v)
+
+    @_near
+    @_near
+    def both(v):
+        return high(v, x) * low(v) if v < 2.0 else high(v)
+
+    return sum(both(x + i) for i in range(3))
+
+
+@case(0.7)
+def inner_functions_asked_for_their_names(x):
+    @_near
+    def low(v):
+        return v * x
+
+    @_near
+    def high(v):
+        return low(v) * len([high.__name__]) + high.__wrapped__(v + 0.5) if v < 1.0 else v * x
+
+    @_near
+    def other(v):
+        return math.sin(v)
+
+    names = []
+    total = high(x)
+    for f in (low, other):
+        names.append(f.__name__)
+        total = total * f(x) + len(names)
+    return total
