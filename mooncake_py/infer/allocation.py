@@ -242,6 +242,8 @@ class Allocations:
                 self._from[out] = _ELSEWHERE
             else:
                 self._make(out)
+            if f is operator.getitem and not isinstance(info.types[0], (Lst, Tup, Dct)):
+                self._copy(out, args[0])  # a part of an array is a view of it
             n = 2 if f is operator.add else 1
             for v in args[:n]:
                 self._put_items(out, v)

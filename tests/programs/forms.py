@@ -91,7 +91,7 @@ class Forms(Arrays):
             forms += [
                 lambda: f"wrapped({h})({xs[0]})",
                 lambda: f"(lambda f: f({xs[0]}) - f({xs[1]}))({h})",
-                lambda: f"sum(itertools.starmap({h}, [({xs[0]},), ({xs[1]},)]))",
+                lambda: f"sum(itertools.starmap({h}, [{', '.join(f'({x},)' if x else '()' for x in xs)}]))",
                 lambda: f"sum(f({xs[0]}) for f in ({h}, scaled({self.const()})({h})))",
             ]
         return forms

@@ -225,3 +225,35 @@ def windows_of_columns(m):
     a[1] = p[2, :, 1] * p[0, 0]
     a.T[0, 2] = p[0, 0] @ p[1, 1]
     return np.sum(p * p)
+
+
+def shifted(a, by, times):
+    """Writes to parts of its argument, and is not taken in: it calls itself."""
+    if times == 0:
+        return 0.7
+    np.add(a[1:], -by, out=a[:-1])
+    part = a[2:]
+    part[:] = part * by
+    part -= 0.5
+    return shifted(a, by, times - 1)
+
+
+@case(np.array([-0.3, 0.8, -1.1, -0.6, 0.25, 1.7]), 1.3)
+def parts_written_in_a_function_that_calls_itself(a, by):
+    before = a[4] * a[1]
+    return before + shifted(a, by, 2) * a[0] + a[4] * a[1]
+
+
+def settled(a, times):
+    if times == 0:
+        return
+    np.copyto(a[1:2], a[0] * a[3:4])
+    a[1:][1:].fill(a[0])
+    np.add.at(a[2:], [0, 1, 0], a[1])
+    settled(a + a, times - 1)
+
+
+@case(np.array([0.3, 0.8, 1.1, 0.6, 0.25]))
+def parts_filled_in_a_function_that_calls_itself(a):
+    settled(a, 2)
+    return a[1] * a[2] + a[3] * a[4]
