@@ -53,12 +53,33 @@ class Emptiness:
         return type(value) is dict and not value
 
 
-Holder = ModuleType | type | Default
+class Captured:
+    """What a cell of a function from outside holds, a dict say, as a scope of one name, the variable's."""
+
+    __slots__ = ("cell",)
+
+    def __init__(self, cell: CellType):
+        self.cell = cell
+
+    def get(self, name: str, default: Any = ABSENT) -> Any:
+        """What it is now."""
+        try:
+            return self.cell.cell_contents
+        except ValueError:
+            return default
+
+
+Holder = ModuleType | type | Default | Captured
 """What keeps something by a name that functions read it by."""
 
 
 def kept_default(of: Default, name: str) -> Any:
     """A default value that may be changed, of the parameter of this name."""
+    return of.get(name)
+
+
+def kept_captured(of: Captured, name: str) -> Any:
+    """What a function has captured by this name, and may be of another type later."""
     return of.get(name)
 
 

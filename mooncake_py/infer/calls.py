@@ -14,7 +14,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from mooncake_py import registry
-from mooncake_py.closures import Emptiness, cell_of, default_of, empty_default, kept_default, receiver_of
+from mooncake_py.closures import Emptiness, cell_of, default_of, empty_default, kept_captured, kept_default, receiver_of
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.fields import OF_NUMBERS, bare, kept_by, make_exception, make_object, narrow, surely
 from mooncake_py.hashing import hashable
@@ -432,7 +432,7 @@ class Calls(PythonCalls):
             return Known(None)
         if f is kept_by:
             return type_of_kept(self, s, args, types)
-        if f is kept_default:
+        if f is kept_default or f is kept_captured:
             self.calls[s.out] = CallInfo("plain", f, None, args, (), types)
             scope, name = args[0].value, args[1].value  # type: ignore[union-attr]
             return self.value_type(scope, name, scope.get(name))

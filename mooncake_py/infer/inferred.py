@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from mooncake_py.closures import Holder, kept_default
+from mooncake_py.closures import Holder, kept_captured, kept_default
 from mooncake_py.fields import ABSENT, kept_by
 from mooncake_py.infer.memory import Memory
 from mooncake_py.infer.types import Known, T
@@ -55,11 +55,11 @@ class CallInfo:
 
     @property
     def named(self) -> tuple[Holder | None, str] | None:
-        """The name outside the function that it reads: a global (None), an attribute of a module or class, or a default
-        value."""
+        """The name outside the function that it reads: a global (None), an attribute of a module or class, a default
+        value, or what a function captured."""
         if self.holder is not None:
             return self.holder, self.args[1].value  # type: ignore[union-attr]
-        if self.target is kept_default or self.target is kept_by:
+        if self.target is kept_default or self.target is kept_captured or self.target is kept_by:
             return self.args[0].value, self.args[1].value  # type: ignore[union-attr]
         if self.target is load_global:
             return None, self.args[0].value  # type: ignore[union-attr]

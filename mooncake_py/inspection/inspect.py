@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mooncake_py import registry
-from mooncake_py.closures import empty_default, kept_default
+from mooncake_py.closures import empty_default, kept_captured, kept_default
 from mooncake_py.errors import ArgumentError
 from mooncake_py.hashing import hashable
 from mooncake_py.infer.abstraction import abstract
@@ -263,6 +263,8 @@ def _statements(seen: Inspection) -> None:
 def _called(f: Any) -> str:
     if f is kept_default:
         return "its default value"
+    if f is kept_captured:
+        return "what it captured"
     return name_of(f) if f else "a call"
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mooncake_py import registry
-from mooncake_py.closures import Default, Holder
+from mooncake_py.closures import Captured, Default, Holder
 from mooncake_py.diagnostics.mode import current as debug_frame
 from mooncake_py.fields import ABSENT
 from mooncake_py.infer.inferred import Guard
@@ -116,7 +116,7 @@ class DerivedRule:
         return found
 
     def _scope_of(self, holder: Holder | None) -> Any:
-        return holder if isinstance(holder, Default) else self.scope if holder is None else vars(holder)
+        return holder if isinstance(holder, (Default, Captured)) else self.scope if holder is None else vars(holder)
 
     def touch_outside(self, cells: Sequence[pytypes.CellType] = ()) -> None:
         """Tell a run that may write outside of what: the outermost rule does not know that of those it calls."""

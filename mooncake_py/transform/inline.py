@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from mooncake_py.closures import captured
+from mooncake_py.closures import Captured, captured, kept_captured
 from mooncake_py.errors import UnsupportedError
 from mooncake_py.exception_groups import exception_of
 from mooncake_py.fields import ABSENT, make_object
@@ -518,8 +518,12 @@ def _from_elsewhere(
                     x = cell.cell_contents
                 except ValueError:
                     return None
-                if not is_fixed(x) and (inferred.wary or not isinstance(x, (float, pytypes.FunctionType))):
+                if not is_fixed(x) and inferred.wary:
                     return None
+                if not (is_fixed(x) or isinstance(x, (float, pytypes.FunctionType))):
+                    which = Const(Captured(cell)), Const(code.co_freevars[i])
+                    elsewhere[s] = Call(s.out, Const(kept_captured), which, (), s.pos)
+                    continue
                 guards.append(Guard(Cell(cell), "", x))
             elif is_const(s.fn, ops.load_global) and not here:
                 name = s.args[0].value  # type: ignore[union-attr]

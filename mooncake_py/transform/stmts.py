@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-from mooncake_py.closures import Default, Holder, kept_default
+from mooncake_py.closures import Captured, Default, Holder, kept_captured, kept_default
 from mooncake_py.errors import WritesOutside
 from mooncake_py.fields import kept_by, narrow
 from mooncake_py.infer.held import is_library
@@ -100,13 +100,15 @@ def _plain(info: ADInfo, s: Call) -> ADStmtInfo:
 
 
 def _spoken(holder: Holder | None, name: str) -> str:
+    if isinstance(holder, Captured):
+        return f"the variable {name!r}, which a function captured,"
     return f"the default value of {name!r}" if isinstance(holder, Default) else f"the global {name!r}"
 
 
 def _makes_it(info: ADInfo, s: Call, call: CallInfo | None) -> bool:
     """Is the result of a plain call surely new, and not perhaps from outside, or of a memory that others know?"""
     f = None if call is None else call.target
-    if f is None or f in (ops.load_global, kept_by, kept_default, getattr, operator.getitem):
+    if f is None or f in (ops.load_global, kept_by, kept_default, kept_captured, getattr, operator.getitem):
         return False
     return is_pure(f, len(s.args), [k for k, _ in s.kwargs]) or (is_library(f) and info.inferred.wary < Wary.ARRAYS)
 

@@ -17,7 +17,7 @@ from tests.derive import rounds_of, sites
 from tests.functions import by_name
 from tests.harness import check_case
 from tests.zoo import by_name as zoo
-from tests.zoo import decorated_recursion, tables
+from tests.zoo import captured, decorated_recursion, tables
 
 
 def test_a_method_of_another_module_is_not_taken_into_itself() -> None:
@@ -175,3 +175,30 @@ def test_calls_that_wait_for_others_are_taken_in_together() -> None:
 ])  # fmt: skip
 def test_what_decorators_are_around_is_not_decided_late(f: Callable[..., Any]) -> None:
     assert sites(f, 0.7) == 0
+
+
+@pytest.mark.parametrize("f", [
+    captured.factories_of_numbers, captured.factories_of_settings_and_objects, captured.decorators_with_options,
+])  # fmt: skip
+def test_functions_that_captured_data_are_taken_in(f: Callable[..., Any]) -> None:
+    assert sites(f, 0.7) == 0
+
+
+def test_captured_data_is_looked_at_at_every_call() -> None:
+    coefficients = captured.cubic.__closure__[0].cell_contents
+    before = list(coefficients)
+
+    def f(x: float) -> float:
+        return captured.cubic(x)
+
+    try:
+        assert value_and_grad(f)(2.0) == (4.0, 4.5)
+        coefficients[0] = 2
+        assert value_and_grad(f)(2.0) == (12.0, 16.5)
+        coefficients[:] = [1.0, 5.0]
+        assert value_and_grad(f)(2.0) == (7.0, 1.0)
+        captured.cubic.__closure__[0].cell_contents = (3.0, 0.0)
+        assert value_and_grad(f)(2.0) == (6.0, 3.0)
+    finally:
+        coefficients[:] = before
+        captured.cubic.__closure__[0].cell_contents = coefficients
