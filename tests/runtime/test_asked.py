@@ -51,3 +51,10 @@ def test_sets_compare_and_ask_nothing_else(f: Any) -> None:
 def test_operators_may_ask_more() -> None:
     x = Node(1.0)
     assert asked(operator.add, (1.0, x), {}) == [x]
+
+
+def test_what_a_dict_holds_by_its_keys_is_not_asked_for_them() -> None:
+    quiet, loud = Node(1.0), Compared(1.0)
+    assert asked(operator.contains, ({"k": loud}, "k"), {}) == []
+    assert asked(operator.contains, ({"k": quiet}, loud), {}) == [loud]
+    assert asked(operator.contains, ([loud], 1.0), {}) == [loud]
