@@ -248,7 +248,7 @@ def profile(f: Callable[..., Any], *args: Any, seconds: float = 0.3, quiet: bool
 def _function(
     fn: Function, g: pytypes.FunctionType, like: pytypes.CodeType | None = None, closure: Any = None
 ) -> Callable[..., Any]:
-    code = lower(fn, like=like, derived=True)
+    code = lower(fn, like=like, derived=like is None)  # what is like the code of g is its own
     made = pytypes.FunctionType(code, g.__globals__, g.__name__, g.__defaults__ if like else None, closure)
     if like is not None:
         made.__kwdefaults__ = g.__kwdefaults__
