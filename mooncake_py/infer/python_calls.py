@@ -209,13 +209,15 @@ class PythonCalls(Attributes):
         return self.is_apart(f) or may_come_back(f) or self.gives_a_number(s, f, types)
 
     def gives_a_number(self, s: Call, f: pytypes.FunctionType, types: tuple[T, ...]) -> bool:
-        """Does a function of numbers, the last of which are left to it, surely give one?"""
+        """May a function of numbers, the last of which are left to it, give one, as far as its own code says?"""
         left = f.__code__.co_argcount - len(types)
         defaults = f.__defaults__ or ()
         if s.kwargs or not 0 <= left <= len(defaults):
             return False
         given = (*types, *[abstract(d, False) for d in defaults[len(defaults) - left :]])
-        return is_numeric_call(f, given) and (found := result_of(f, given)) is not None and only_numbers(found.type)
+        if not is_numeric_call(f, given) or (found := result_of(f, given)) is None:
+            return False
+        return only_numbers(found.type) or type(found.type) is Top  # it may have to be made simpler to be known
 
     def derived(self, s: Call, fn: T, args: tuple[Operand, ...], types: tuple[T, ...]) -> T:
         """A call of a Python function: known by its rule where it is known what comes out and what it changes.
