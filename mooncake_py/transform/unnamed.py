@@ -95,7 +95,10 @@ class _Unnamed(Cells):
         return True
 
     def _holds_what_is_only_called(self, cell: Operand) -> bool:
-        for s in self._users(cell) or ():
+        users = self._users(cell)
+        if users is None:
+            return False
+        for s in users:
             if is_const(s.fn, ops.cell_get):
                 if not self._is_only_called(s.out):
                     return False
