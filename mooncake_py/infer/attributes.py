@@ -512,7 +512,8 @@ class Attributes(State):
             return None if names is None else self.planned(s, Plan(matcher(names), args[:2]))
         elif f is ops.match_keys and isinstance(t, Dct) and is_builtin(t.cls) and isinstance(types[1], Known):
             keys = types[1].value
-            return self.planned(s, Plan(matcher_of_keys(len(keys)), (args[0], *map(Const, keys))))
+            if len(set(keys)) == len(keys):  # else it raises
+                return self.planned(s, Plan(matcher_of_keys(len(keys)), (args[0], *map(Const, keys))))
         elif f is iter and isinstance(t, Obj) and len(args) == 1 and not self.gives_no_items(t):
             method = classes.look(t.cls, "__iter__")
             if is_function(method):

@@ -507,7 +507,12 @@ class Calls(PythonCalls):
         given = (*types, *(t for _, t in kw))
         if f in _OF_THE_WHOLE or (f in _PUTS_TOGETHER and all(map(_is_sequence_or_count, given))):
             given = tuple([t for t in given if not isinstance(t, (Tup, Lst))])
-        if f is operator.contains and isinstance(types[0], (Dct, SetOf)) and self.is_told_by_identity(types[1]):
+        if (
+            f is operator.contains
+            and len(types) == 2
+            and isinstance(types[0], (Dct, SetOf))
+            and self.is_told_by_identity(types[1])
+        ):
             given = ()
         if act and hashable(f) and f in in_steps and are_compared_quietly(self, f, given):
             given = ()

@@ -451,7 +451,9 @@ def match_sequence(x: Any) -> bool:
 def match_keys(subject: Any, keys: Any) -> Any:
     """The tuple of values, or None."""
     values = []
-    for k in keys:
+    for i, k in enumerate(keys):
+        if k in keys[:i]:
+            raise ValueError(f"mapping pattern checks duplicate key ({k!r})")
         v = subject.get(k, UNBOUND)
         if v is UNBOUND:
             return None

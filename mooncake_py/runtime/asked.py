@@ -33,7 +33,9 @@ def asked(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
     """The objects whose methods f, which is written in C, may call, and which may change something."""
     known = hashable(f)
     names = COMPARISONS if known and (f in in_steps or f in _OF_ITEMS) else None
-    looks_up = f is operator.contains and isinstance(args[0], dict)  # of what it holds by the keys nobody is asked
+    looks_up = (
+        f is operator.contains and bool(args) and isinstance(args[0], dict)
+    )  # of what it holds by the keys nobody is asked
     within = known and f in asking_items and not looks_up
     loud: dict[type, bool] = {}
     found = []

@@ -156,6 +156,10 @@ class _Frame:
             return isinstance(args[0], dict)
         if fn is ops.match_keys:
             subject, keys = args
+            if len(set(keys)) < len(keys):
+                raise ValueError(
+                    f"mapping pattern checks duplicate key ({next(k for k in keys if keys.count(k) > 1)!r})"
+                )
             found = tuple(subject.get(k, keys) for k in keys)
             return found if all(v is not keys for v in found) else None
         if fn is ops.match_class:

@@ -257,3 +257,24 @@ def mappings_that_give_what_is_missing(x):
         case {"a": a}:
             t += a
     return t + len(made)
+
+
+class Names:
+    first, second = "a", "b"
+
+
+@case(1.3)
+def keys_asked_for_twice(x):
+    d, t = {"a": x, "b": x * x}, 0.0
+    match d:
+        case {Names.first: v, Names.second: w}:
+            t += v * w
+    try:
+        match d:
+            case {"c": _, Names.first: v, "a": w}:
+                t += 1.0
+            case {Names.first: v, "a": w}:
+                t += v + w
+    except ValueError as e:
+        t *= len(str(e))
+    return t
