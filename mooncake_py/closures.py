@@ -54,7 +54,7 @@ class Emptiness:
 
 
 class Captured:
-    """What a cell of a function from outside holds, a dict say, as a scope of one name, the variable's."""
+    """What a cell of a function from outside holds, as a scope of one name."""
 
     __slots__ = ("cell",)
 

@@ -64,17 +64,6 @@ def lacks(x: Any, cls: type, name: str) -> None:
         )
 
 
-def check_set(x: Any, name: str) -> None:
-    """That an attribute was set by which the class has an object without `__get__`, which would be read else."""
-    if name not in x.__dict__:
-        raise UnsupportedError(
-            f"reading {name!r} of a {type(x).__name__} before it is set, which gives what the class has by that name,",
-            "the call",
-            None,
-            "set it first, or give the descriptor a __get__",
-        )
-
-
 def has_own(x: Any, name: str) -> bool:
     """Has the object an attribute of its own by this name, which its class has as well?"""
     return name in x.__dict__

@@ -21,10 +21,7 @@ def matcher(names: tuple[str | None, ...]) -> FunctionType:
             lines += [f"    if not hasattr(subject, {name!r}):", "        return None"]
         lines.append(f"    v{i} = subject" if name is None else f"    v{i} = getattr(subject, {name!r})")
     lines.append(f"    return ({''.join(f'v{i}, ' for i in range(len(names)))})")
-    scope: dict[str, Any] = {"__name__": __name__}
-    exec(compile("\n".join(lines), "<mooncake_py.patterns>", "exec"), scope)
-    made: FunctionType = scope["match"]
-    return made
+    return _made(lines)
 
 
 @functools.cache
@@ -34,10 +31,7 @@ def matcher_of_keys(n: int) -> FunctionType:
     for i in range(n):
         lines += [f"    if k{i} not in subject:", "        return None", f"    v{i} = subject[k{i}]"]
     lines.append(f"    return ({''.join(f'v{i}, ' for i in range(n))})")
-    scope: dict[str, Any] = {"__name__": __name__}
-    exec(compile("\n".join(lines), "<mooncake_py.patterns>", "exec"), scope)
-    made: FunctionType = scope["match"]
-    return made
+    return _made(lines)
 
 
 @functools.cache
@@ -47,10 +41,7 @@ def attribute_among(names: tuple[str, ...], default: bool) -> FunctionType:
     for name in names:
         lines += [f"    if name == {name!r}:", f"        return getattr(subject, {name!r})"]
     lines.append("    return default" if default else "    return no_attribute(subject, name)")
-    scope: dict[str, Any] = {"__name__": __name__, "no_attribute": no_attribute}
-    exec(compile("\n".join(lines), "<mooncake_py.patterns>", "exec"), scope)
-    made: FunctionType = scope["attribute"]
-    return made
+    return _made(lines)
 
 
 @functools.cache
@@ -60,9 +51,14 @@ def attribute_set_among(names: tuple[str, ...]) -> FunctionType:
     for name in names[:-1]:
         lines += [f"    if name == {name!r}:", f"        setattr(subject, {name!r}, value)", "        return"]
     lines.append(f"    setattr(subject, {names[-1]!r}, value)")
-    scope: dict[str, Any] = {"__name__": __name__}
+    return _made(lines)
+
+
+def _made(lines: list[str]) -> FunctionType:
+    """The function of this code."""
+    scope: dict[str, Any] = {"__name__": __name__, "no_attribute": no_attribute}
     exec(compile("\n".join(lines), "<mooncake_py.patterns>", "exec"), scope)
-    made: FunctionType = scope["attribute"]
+    made: FunctionType = scope[lines[0][len("def ") :].partition("(")[0]]
     return made
 
 

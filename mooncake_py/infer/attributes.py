@@ -430,7 +430,7 @@ class Attributes(State):
         x = made.args[0]
         t = self.type_of(x)
         if isinstance(t, Obj) and items and s.out not in self.late:
-            if all(classes.write_kept(t, k) is not None for k, _ in items):
+            if all(classes.keeps(t, k) for k, _ in items):
                 return self.planned(s, Plan(Const(set_kept), (x,), tuple(items)))
         why = "attributes of any name are set"
         self.calls[s.out] = CallInfo("dynamic", f, None, args, s.kwargs, types, why)
@@ -474,10 +474,9 @@ class Attributes(State):
                 self.calls[s.out] = CallInfo("rule", how, rules_of(how)[0], args, (), types)
                 return Known(None)
         elif f is set_kept:
-            how = classes.write_kept(t, types[1].value) if isinstance(t, Obj) and s.out not in self.late else None  # type: ignore[attr-defined]
-            if how is None:
+            if not isinstance(t, Obj) or s.out in self.late or not classes.keeps(t, types[1].value):  # type: ignore[attr-defined]
                 return self.dynamic(s, "what keeps the attributes is not known")
-            self.calls[s.out] = CallInfo("rule", how, rules_of(how)[0], args, (), types)
+            self.calls[s.out] = CallInfo("rule", f, rules_of(f)[0], args, (), types)
             return Known(None)
         elif (f is users_match and types[1] == Known(False)) or (
             f is ops.exc_match and isinstance(t, Native) and _are_users(types[1])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from mooncake_py.infer.codes import attributes_set
 from mooncake_py.infer.held import is_library
 from mooncake_py.infer.lookup import MISSING, is_function
-from mooncake_py.infer.special_methods import kept_if_set, kept_or_computed, kept_or_described
+from mooncake_py.infer.special_methods import kept_or_computed, kept_or_described, kept_or_itself
 from mooncake_py.infer.types import Obj
 from mooncake_py.ir.nodes import Const, Operand
 from mooncake_py.structure import is_user_class
@@ -33,7 +33,7 @@ def read_by(classes: Classes, d: Any, x: Operand, t: Obj, name: str) -> Asked | 
         return None
     get = classes.look(type(d), "__get__")
     if get is MISSING and cls.__dictoffset__:
-        return kept_if_set, (x, Const(name))
+        return kept_or_itself, (Const(d), x, Const(name))
     if not is_function(get):
         return None
     given = (Const(d), x, Const(cls))

@@ -419,11 +419,10 @@ class Classes:
                 return None
         return None
 
-    def write_kept(self, t: Obj, name: str) -> Any:
-        """`x.__dict__[name] = v`: the function whose rule it is; None where that is not known."""
-        if t.items is not None or t.cls.__dictoffset__ == 0 or name in slot_names(t.cls):
-            return None
-        return fields.set_kept if self.look(t.cls, name) is not DECIDED_LATE else None
+    def keeps(self, t: Obj, name: str) -> bool:
+        """Is it known what `x.__dict__[name] = v` does?"""
+        apart = t.items is None and t.cls.__dictoffset__ != 0 and name not in slot_names(t.cls)
+        return apart and self.look(t.cls, name) is not DECIDED_LATE
 
     def write(self, t: Obj, args: tuple[Operand, ...], name: str, v: T, raw: bool = False) -> Any:
         """`x.name = v`: a Plan, or the function whose rule it is; None where that is not known."""

@@ -10,7 +10,7 @@ import operator
 from typing import Any
 
 from mooncake_py import tuples
-from mooncake_py.fields import check_factory, check_set, has_own, items_of, own
+from mooncake_py.fields import check_factory, has_own, items_of, own
 from mooncake_py.hashing import hashable
 from mooncake_py.ir import ops
 from mooncake_py.iterators import asked, items_hinted, items_left, items_measured, iterating, next_of_object
@@ -112,10 +112,11 @@ def kept_or_described(get, d, x, cls, name):  # type: ignore[no-untyped-def]
     return get(d, x, cls)
 
 
-def kept_if_set(x, name):  # type: ignore[no-untyped-def]
+def kept_or_itself(d, x, name):  # type: ignore[no-untyped-def]
     """`x.name` where the class has an object by that name which is only told when the attribute is set."""
-    check_set(x, name)
-    return own(x, name)
+    if has_own(x, name):
+        return own(x, name)
+    return d
 
 
 def item_or_made(d, k, f):  # type: ignore[no-untyped-def]
@@ -186,7 +187,7 @@ STAND_INS |= {
     computed_or_asked,
     kept_or_computed,
     kept_or_described,
-    kept_if_set,
+    kept_or_itself,
 }
 STAND_INS |= {tuples.part, tuples.together, tuples.times}
 

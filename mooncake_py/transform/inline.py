@@ -55,7 +55,6 @@ from mooncake_py.transform.protect import explicit
 from mooncake_py.transform.splice import COMPREHENSIONS, splice
 from mooncake_py.transform.stops import stops_seen_to
 from mooncake_py.transform.suspended import keeps_place, only_yields, simple_generator
-from mooncake_py.transform.values import Cell
 from mooncake_py.tuples import MADE_OF_LISTS
 
 _STAND_INS: frozenset[Any] = STAND_INS | {
@@ -524,7 +523,7 @@ def _from_elsewhere(
                     which = Const(Captured(cell)), Const(code.co_freevars[i])
                     elsewhere[s] = Call(s.out, Const(kept_captured), which, (), s.pos)
                     continue
-                guards.append(Guard(Cell(cell), "", x))
+                guards.append(Guard(Captured(cell), "", x))
             elif is_const(s.fn, ops.load_global) and not here:
                 name = s.args[0].value  # type: ignore[union-attr]
                 if inferred.wary and (is_rebound(scope, name) or inferred.wary >= ATTRIBUTES):
@@ -561,7 +560,7 @@ def _from_elsewhere(
     if not here:
         blocks = tuple(_at(b, lambda p: call.pos.into(code.co_filename, _name_of(f), p)) for b in blocks)
     for g in guards:
-        inferred.guards[(id(g.scope) if not isinstance(g.scope, Cell) else id(g.scope.cell), g.name)] = g
+        inferred.guards[(id(g.scope) if not isinstance(g.scope, Captured) else id(g.scope.cell), g.name)] = g
     return Callee(replace(moved, blocks=blocks, free=()), args, Const(()), f)
 
 

@@ -14,6 +14,7 @@ import types as pytypes
 from collections.abc import Sequence
 from typing import Any
 
+from mooncake_py.closures import Captured
 from mooncake_py.frontend import normalise
 from mooncake_py.hashing import hashable
 from mooncake_py.infer.resolve import result_type
@@ -35,7 +36,6 @@ from mooncake_py.transform.folds import SPECIAL
 from mooncake_py.transform.region import Region
 from mooncake_py.transform.values import (
     AV,
-    Cell,
     Dependencies,
     NotSpecialised,
     Slot,
@@ -89,7 +89,7 @@ class Specialiser:
         """Evaluate a Python function on abstract values."""
         cells = tuple([VCell(Const(c.cell_contents)) for c in f.__closure__]) if f.__closure__ else ()
         if cells:
-            self.names += [(Cell(c), "", c.cell_contents) for c in f.__closure__]  # type: ignore[union-attr]
+            self.names += [(Captured(c), "", c.cell_contents) for c in f.__closure__]  # type: ignore[union-attr]
         closure = VClosure(
             f.__code__,
             f.__globals__,

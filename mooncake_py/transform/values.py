@@ -75,22 +75,6 @@ Dependencies = list[tuple[Any, str, Any]]
 AV = Var | Const | VTuple | VCell | VClosure | VCoDual | VAt | VIter
 
 
-class Cell:
-    """A closure cell as a scope with one name."""
-
-    __slots__ = ("cell",)
-
-    def __init__(self, cell: pytypes.CellType):
-        self.cell = cell
-
-    def get(self, name: str, default: Any) -> Any:
-        """What the cell holds."""
-        try:
-            return self.cell.cell_contents
-        except ValueError:
-            return default
-
-
 class NotSpecialised(Exception):
     """The body cannot be taken in; the reason is for `inspect`."""
 

@@ -72,16 +72,19 @@ def test_nothing_is_decided_late_where_classes_are_known() -> None:
         assert sites(f, 1.0) > 0
 
 
-class Positive:
+class Kept:
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
+
+    def __get__(self, x: Any, owner: type) -> Any:
+        return x.__dict__[self.name]
 
     def __set__(self, x: Any, value: Any) -> None:
         x.__dict__[self.name] = value
 
 
 class Body:
-    mass: Any = Positive()
+    mass: Any = Kept()
 
     def __init__(self, mass: Any):
         self.mass = mass

@@ -390,11 +390,11 @@ element_effects[fields.set_factory] = lambda types: Dct(defaultdict, BOT, (), BO
 infer_table[fields.make_exception] = _raised
 infer_table[fields.set_args] = lambda args, kwargs: Known(None)
 zero_derivative(fields.is_code_of, fields.is_function, fields.is_method_of, fields.no_attribute)
-zero_derivative(fields.lacks, fields.has_own, fields.check_set, fields.check_factory)
-for _f in (fields.lacks, fields.check_set, fields.check_factory):
+zero_derivative(fields.lacks, fields.has_own, fields.check_factory)
+for _f in (fields.lacks, fields.check_factory):
     infer_table[_f] = lambda args, kwargs: Known(None)
 infer_table[fields.has_own] = lambda args, kwargs: Inst(bool)
-incurious.update({fields.lacks, fields.has_own, fields.check_set, fields.check_factory})
+incurious.update({fields.lacks, fields.has_own, fields.check_factory})
 for _f in (fields.is_code_of, fields.is_function, fields.is_method_of):
     infer_table[_f] = lambda args, kwargs: Inst(bool)
 infer_table[fields.no_attribute] = lambda args, kwargs: BOT
