@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import types
 from typing import Any
 
@@ -48,13 +49,19 @@ def powers_rule(x, k):
     return x**k, pullback
 
 
+def in_order(text: str) -> str:
+    """The text with its blocks numbered as they come: attempts that were given up have left gaps in the numbers."""
+    numbers: dict[str, str] = {}
+    return re.sub(r"\bbb\d+", lambda found: numbers.setdefault(found.group(), f"bb{len(numbers)}"), text)
+
+
 @pytest.mark.parametrize("case", QUICK[::40], ids=lambda case: case.name)
 def test_the_first_and_the_later_derivations_agree(case: Case) -> None:
     if type(case.fn) is not types.FunctionType or len(case.args) != case.fn.__code__.co_argcount:
         return
     templates._templates.clear()
-    first = text_of(case.fn, *case.fresh_args())
-    assert text_of(case.fn, *case.fresh_args()) == first
+    first = in_order(text_of(case.fn, *case.fresh_args()))
+    assert in_order(text_of(case.fn, *case.fresh_args())) == first
 
 
 def test_a_rebound_global_of_a_rule_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
